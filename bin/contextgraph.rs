@@ -1,0 +1,3 @@
+//! The tool people run.
+
+fn main() {}

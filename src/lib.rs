@@ -1,0 +1,7 @@
+//! The Context Graph Protocol (CGP) on threads and blocking IO.
+
+pub mod clock;
+pub mod codec;
+pub mod digest;
+pub mod provider;
+pub mod wire;

@@ -1,0 +1,1 @@
+//! Behaviour through the public API and the real binaries.
