@@ -3,5 +3,9 @@
 pub mod clock;
 pub mod codec;
 pub mod digest;
+pub mod error;
 pub mod provider;
+pub mod transport;
 pub mod wire;
+
+pub use error::{Error, Result};

@@ -1,0 +1,1 @@
+//! An in-process provider on a thread of its own.
