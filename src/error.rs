@@ -32,7 +32,7 @@ pub enum Error {
         /// The id.
         provider: ProviderId,
     },
-    /// The provider contradicts itself about who it is or where data goes (H2, C5). It is not
+    /// The provider contradicts itself about where data goes (C5). It is not
     /// registered, or no longer asked.
     Declaration {
         /// The provider.

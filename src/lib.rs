@@ -4,8 +4,10 @@ pub mod clock;
 pub mod codec;
 pub mod digest;
 pub mod error;
+pub mod host;
 pub mod provider;
 pub mod transport;
 pub mod wire;
 
 pub use error::{Error, Result};
+pub use host::{Host, HostConfig};

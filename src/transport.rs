@@ -59,6 +59,11 @@ pub trait Transport: Send + Sync + fmt::Debug {
         deadline: Deadline,
     ) -> Result<Option<Reply>>;
 
+    /// Whether the provider is occupied with a request whose caller has given up.
+    fn is_stuck(&self) -> bool {
+        false
+    }
+
     /// Ends the provider and everything that belongs to it, until `deadline` at the latest.
     /// Later calls fail. Calling it again does nothing.
     ///

@@ -10,6 +10,7 @@ mod reply;
 use std::fmt;
 
 pub use declaration::{check_capabilities, check_info, check_query};
+pub(crate) use frame::NO_DIGEST;
 pub use frame::check_frame;
 pub use reply::{check_reply, holds_at};
 
@@ -29,6 +30,8 @@ pub enum Rule {
     C5,
     /// A content digest is `sha256:` and 64 lower-case hex digits.
     D1,
+    /// A content digest is that of the inline content.
+    D4,
     /// A score lies in 0 to 1.
     F1,
     /// A title is there.
@@ -77,6 +80,7 @@ impl Rule {
             Self::B4 => "B4",
             Self::C5 => "C5",
             Self::D1 => "D1",
+            Self::D4 => "D4",
             Self::F1 => "F1",
             Self::F2 => "F2",
             Self::F3 => "F3",

@@ -151,13 +151,15 @@ fn words(frame: &ContextFrame, found: &mut Vec<Violation>) {
     }
 }
 
+/// What F5 says of a link without any digest; a host treats that unlike a malformed one.
+pub(crate) const NO_DIGEST: &str = "is missing on a `file` link; the source cannot be verified";
+
 /// F5: a `file` link has a digest, and a digest is one.
 fn provenance(index: usize, link: &Provenance, found: &mut Vec<Violation>) {
     let member = format!("provenance[{index}].digest");
     match link.digest.as_deref().map(Digest::parse) {
         None if link.kind == ProvenanceType::File => {
-            let message = "is missing on a `file` link; the source cannot be verified";
-            found.push(Violation::new(Rule::F5, member, message));
+            found.push(Violation::new(Rule::F5, member, NO_DIGEST));
         }
         Some(Err(error)) => found.push(Violation::new(Rule::F5, member, error.to_string())),
         None | Some(Ok(_)) => {}
