@@ -1,5 +1,6 @@
 //! What can go wrong when a host asks, named for what went wrong.
 
+use std::any::Any;
 use std::fmt;
 use std::time::Duration;
 
@@ -230,6 +231,16 @@ pub struct LastWords {
 }
 
 impl Error {
+    /// A panic that was caught or joined.
+    pub(crate) fn panicked(provider: &ProviderId, panic: &(dyn Any + Send)) -> Self {
+        let words = panic.downcast_ref::<&str>().copied();
+        let words = words.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+        Self::Panicked {
+            provider: provider.clone(),
+            message: words.unwrap_or("no message").to_owned(),
+        }
+    }
+
     /// Whom it concerns.
     #[must_use]
     pub fn provider(&self) -> &ProviderId {

@@ -8,6 +8,7 @@ mod consent;
 pub mod fan_out;
 mod peer;
 
+use std::any::Any;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::thread;
 use std::time::Duration;
@@ -284,14 +285,14 @@ impl Host {
         thread::scope(|scope| {
             let legs: Vec<_> = entries
                 .iter()
-                .map(|entry| scope.spawn(move || entry.shutdown(deadline)))
+                .map(|entry| (entry, scope.spawn(move || entry.shutdown(deadline))))
                 .collect();
-            let ids = entries.iter().map(|it| it.id().clone());
-            ids.zip(legs.into_iter().map(|leg| {
-                leg.join()
-                    .expect("shutting down a transport does not panic")
-            }))
-            .collect()
+            let results = legs.into_iter().map(|(entry, leg)| {
+                let panicked =
+                    |panic: Box<dyn Any + Send>| Err(Error::panicked(entry.id(), &*panic));
+                (entry.id().clone(), leg.join().unwrap_or_else(panicked))
+            });
+            results.collect()
         })
     }
 

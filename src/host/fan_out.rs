@@ -122,12 +122,9 @@ pub(super) fn ask_all(
                         .wait()
                         .and_then(|reply| entry.judge(query, reply, config)),
                     Running::Here => entry.ask(query, config, deadline),
-                    Running::Thread(Ok(thread)) => thread.join().unwrap_or_else(|panic| {
-                        Err(Error::Panicked {
-                            provider: entry.id().clone(),
-                            message: crate::transport::local::panic_message(&*panic),
-                        })
-                    }),
+                    Running::Thread(Ok(thread)) => thread
+                        .join()
+                        .unwrap_or_else(|panic| Err(Error::panicked(entry.id(), &*panic))),
                     Running::Thread(Err(source)) => Err(Error::Io {
                         provider: entry.id().clone(),
                         source,

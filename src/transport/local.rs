@@ -4,7 +4,6 @@
 //! at its deadline, and the next caller is told that the provider is busy. Nothing in Rust can
 //! end a thread from outside, so a worker that hangs is left behind, counted and reported.
 
-use std::any::Any;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -128,9 +127,9 @@ impl Local {
     fn send(&self, job: Job) -> Result<()> {
         let jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
         // The queue has room for one job and only the holder of the turn sends: this never waits.
-        match jobs.as_ref().map(|jobs| jobs.send(job)) {
-            Some(Ok(())) => Ok(()),
-            Some(Err(_)) | None => Err(self.closed()),
+        match jobs.as_ref().map(|jobs| jobs.send(job).is_ok()) {
+            Some(true) => Ok(()),
+            Some(false) | None => Err(self.closed()),
         }
     }
 
@@ -214,10 +213,7 @@ impl Local {
         let mut worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner);
         match worker.take().map(JoinHandle::join) {
             None | Some(Ok(())) => Ok(()),
-            Some(Err(panic)) => Err(Error::Panicked {
-                provider: self.provider.clone(),
-                message: panic_message(&*panic),
-            }),
+            Some(Err(panic)) => Err(Error::panicked(&self.provider, &*panic)),
         }
     }
 }
@@ -401,10 +397,7 @@ impl<P: ContextProvider> Worker<P> {
                 code: Some(error.code),
                 message: error.message,
             }),
-            Err(panic) => Err(Error::Panicked {
-                provider,
-                message: panic_message(&*panic),
-            }),
+            Err(panic) => Err(Error::panicked(&provider, &*panic)),
         }
     }
 }
@@ -431,11 +424,4 @@ fn hello(provider: &impl ContextProvider) -> Peer {
         attester_keys: Vec::new(),
         notes: Vec::new(),
     }
-}
-
-/// What a panic said, if it said it in words.
-pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> String {
-    let words = panic.downcast_ref::<&str>().copied();
-    let words = words.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    words.unwrap_or("no message").to_owned()
 }
