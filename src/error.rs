@@ -269,6 +269,34 @@ impl Error {
         }
     }
 
+    /// A word for the kind of error that stays the same from version to version, for scripts.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::DuplicateProvider { .. } => "duplicate_provider",
+            Self::UnknownProvider { .. } => "unknown_provider",
+            Self::Declaration { .. } => "declaration",
+            Self::Version { .. } => "version",
+            Self::Consent { .. } => "consent",
+            Self::InvalidQuery { .. } => "invalid_query",
+            Self::Busy { .. } => "busy",
+            Self::Timeout { .. } => "timeout",
+            Self::Panicked { .. } => "panicked",
+            Self::Refused { .. } => "refused",
+            Self::BudgetLie { .. } => "budget_lie",
+            Self::CostLie { .. } => "cost_lie",
+            Self::FrameFlood { .. } => "frame_flood",
+            Self::Unexpected { .. } => "unexpected",
+            Self::Correlation { .. } => "correlation",
+            Self::Malformed { .. } => "malformed",
+            Self::TooLong { .. } => "too_long",
+            Self::Closed { .. } => "closed",
+            Self::Spawn { .. } => "spawn",
+            Self::Io { .. } => "io",
+            Self::Unsupported { .. } => "unsupported",
+        }
+    }
+
     /// What a host does about it, by the protocol's table where it has an entry.
     #[must_use]
     pub fn reaction(&self) -> Reaction {

@@ -62,6 +62,20 @@ pub enum Effect {
     Kept,
 }
 
+impl Effect {
+    /// The effect in words.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Excluded => "frame excluded",
+            Self::ReadAsAbsent => "read as absent",
+            Self::Removed => "removed",
+            Self::Corrected => "corrected",
+            Self::Kept => "kept",
+        }
+    }
+}
+
 impl std::fmt::Display for Finding {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Violation {
@@ -77,14 +91,7 @@ impl std::fmt::Display for Finding {
         if !member.is_empty() {
             write!(f, "{}: ", shown(member))?;
         }
-        let effect = match self.effect {
-            Effect::Excluded => "frame excluded",
-            Effect::ReadAsAbsent => "read as absent",
-            Effect::Removed => "removed",
-            Effect::Corrected => "corrected",
-            Effect::Kept => "kept",
-        };
-        write!(f, "{message}; {effect}")
+        write!(f, "{message}; {}", self.effect.as_str())
     }
 }
 
