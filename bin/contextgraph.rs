@@ -1,3 +1,7 @@
-//! The tool people run.
+//! `contextgraph`: the tool people run.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    contextgraph_sync::cli::contextgraph(std::env::args_os().skip(1))
+}

@@ -1,4 +1,7 @@
-//! SHA-256 of bytes, in the form of the wire (D1, F5).
+//! SHA-256 of bytes, in the form of the wire, and what it is a digest of (D1, F5).
+
+pub mod file_uri;
+pub mod range;
 
 use sha2::{Digest as _, Sha256};
 

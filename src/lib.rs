@@ -2,6 +2,7 @@
 
 pub mod clock;
 pub mod codec;
+pub mod compose;
 pub mod digest;
 pub mod error;
 pub mod host;
