@@ -12,3 +12,7 @@ pub mod wire;
 
 pub use error::{Error, Result};
 pub use host::{Host, HostConfig};
+#[cfg(feature = "cli")]
+pub mod cli;
+#[cfg(feature = "workspace")]
+pub mod workspace;

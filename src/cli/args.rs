@@ -169,7 +169,10 @@ fn number(option: &str, value: OsString) -> Result<u32, Usage> {
     let value = text(option, value)?;
     value.parse().map_err(|_| {
         let value = shown(&value);
-        Usage(format!("{option}: `{value}` is not a whole number from 0 to {}", u32::MAX))
+        Usage(format!(
+            "{option}: `{value}` is not a whole number from 0 to {}",
+            u32::MAX
+        ))
     })
 }
 
@@ -222,7 +225,10 @@ fn anchor(value: OsString) -> Result<String, Usage> {
 fn has_scheme(text: &str) -> bool {
     let scheme = text.split_once(':').map(|(scheme, _)| scheme);
     scheme.is_some_and(|it| {
-        it.len() > 1 && it.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
+        it.len() > 1
+            && it
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
     })
 }
 
@@ -241,9 +247,29 @@ mod tests {
     #[test]
     fn every_option_of_a_query() {
         let args = [
-            "query", "where", "--budget", "50", "--max-frames=3", "--kind", "doc", "--kind=acme:x",
-            "--anchor", "urn:x", "--anchor", "a b.md", "--as-of", "2026-01-31T00:00:00Z", "--timeout",
-            "1m 5s", "--format", "json", "--lenient", "-vv", "is it", "--root", "/tmp",
+            "query",
+            "where",
+            "--budget",
+            "50",
+            "--max-frames=3",
+            "--kind",
+            "doc",
+            "--kind=acme:x",
+            "--anchor",
+            "urn:x",
+            "--anchor",
+            "a b.md",
+            "--as-of",
+            "2026-01-31T00:00:00Z",
+            "--timeout",
+            "1m 5s",
+            "--format",
+            "json",
+            "--lenient",
+            "-vv",
+            "is it",
+            "--root",
+            "/tmp",
         ];
         let Ok(Command::Query(options)) = parse(args.iter().map(Into::into)) else {
             panic!("a query");
@@ -252,7 +278,9 @@ mod tests {
         assert_eq!((options.budget, options.max_frames), (50, 3));
         assert_eq!(options.kinds.len(), 2);
         assert_eq!(options.anchors[0], "urn:x");
-        assert!(options.anchors[1].starts_with("file:///") && options.anchors[1].ends_with("/a%20b.md"));
+        assert!(
+            options.anchors[1].starts_with("file:///") && options.anchors[1].ends_with("/a%20b.md")
+        );
         assert_eq!(options.timeout, Duration::from_secs(65));
         assert_eq!((options.format, options.verbosity), (Format::Json, 2));
         assert!(options.is_lenient);
@@ -261,14 +289,23 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named() {
         refused(&[], "no command given");
-        refused(&["frobnicate\u{1b}"], "there is no command `frobnicate\\x1b`");
+        refused(
+            &["frobnicate\u{1b}"],
+            "there is no command `frobnicate\\x1b`",
+        );
         refused(&["query"], "what is the question?");
         refused(&["query", " "], "what is the question?");
-        refused(&["query", "g", "--budget", "-1"], "--budget: `-1` is not a whole number");
+        refused(
+            &["query", "g", "--budget", "-1"],
+            "--budget: `-1` is not a whole number",
+        );
         refused(&["query", "g", "--budget"], "missing argument");
         refused(&["query", "g", "--timeout", "0s"], "not a time above zero");
         refused(&["query", "g", "--timeout", "soon"], "such as 5s");
-        refused(&["query", "g", "--as-of", "2026-01-31T00:00:00"], "the Z is missing");
+        refused(
+            &["query", "g", "--as-of", "2026-01-31T00:00:00"],
+            "the Z is missing",
+        );
         refused(&["query", "g", "--format", "xml"], "prompt, frames, json");
         refused(&["query", "g", "--frobnicate"], "--frobnicate");
     }

@@ -27,7 +27,11 @@ pub(super) fn run(
     let progress = workspace.progress();
     let host = Host::with_config(HostConfig {
         call_timeout: options.timeout,
-        mode: if options.is_lenient { Mode::Lenient } else { Mode::Strict },
+        mode: if options.is_lenient {
+            Mode::Lenient
+        } else {
+            Mode::Strict
+        },
         ..HostConfig::default()
     });
     if let Err(error) = host.register("workspace", workspace) {
@@ -49,11 +53,23 @@ pub(super) fn run(
     let n_served = report.served().count();
     if n_served < frames.len() {
         let n_left = frames.len() - n_served;
-        say(err, &format_args!("{n_left} more frames do not fit into {} tokens", options.budget));
+        say(
+            err,
+            &format_args!(
+                "{n_left} more frames do not fit into {} tokens",
+                options.budget
+            ),
+        );
     }
     if n_served == 0 && frames.is_empty() && fan_out.failures().next().is_none() {
         let n_files = progress.files_seen();
-        say(err, &format_args!("nothing found in `{}` ({n_files} files searched)", shown(&root)));
+        say(
+            err,
+            &format_args!(
+                "nothing found in `{}` ({n_files} files searched)",
+                shown(&root)
+            ),
+        );
     }
     match options.format {
         Format::Json => report::json(&report, out)?,
@@ -67,7 +83,11 @@ pub(super) fn run(
             say(err, &error);
         }
     }
-    Ok(if n_served > 0 { Served::Something } else { Served::Nothing })
+    Ok(if n_served > 0 {
+        Served::Something
+    } else {
+        Served::Nothing
+    })
 }
 
 fn question(options: &QueryOptions) -> ContextQuery {
@@ -89,7 +109,10 @@ fn tell_failures(fan_out: &FanOut, err: &mut impl Write) {
             say(err, &format_args!("provider `{provider}`: {finding}"));
         }
         if let Some(n_more @ 1..) = answer.findings.len().checked_sub(SHOWN_FINDINGS) {
-            say(err, &format_args!("provider `{provider}`: {n_more} more broken rules"));
+            say(
+                err,
+                &format_args!("provider `{provider}`: {n_more} more broken rules"),
+            );
         }
     }
 }

@@ -50,10 +50,18 @@ pub(super) fn table(report: &Report<'_>, out: &mut impl Write) -> io::Result<()>
     let rows: Vec<_> = report
         .served()
         .map(|it| {
-            let label = it.frame.citation_label.as_deref().unwrap_or(&it.frame.title);
+            let label = it
+                .frame
+                .citation_label
+                .as_deref()
+                .unwrap_or(&it.frame.title);
             let content = it.frame.content.as_deref().unwrap_or_default();
             let line = content.lines().find(|line| !line.trim().is_empty());
-            (it, shown(label).to_string(), line.unwrap_or_default().trim())
+            (
+                it,
+                shown(label).to_string(),
+                line.unwrap_or_default().trim(),
+            )
         })
         .collect();
     if rows.is_empty() {
@@ -66,7 +74,11 @@ pub(super) fn table(report: &Report<'_>, out: &mut impl Write) -> io::Result<()>
         let (score, cost) = (it.frame.score, it.frame.token_cost);
         let cut: String = line.chars().take(FIRST_LINE).collect();
         let more = if cut.len() < line.len() { "…" } else { "" };
-        writeln!(out, "{score:5.3} {cost:6}  {label:width$}  {}{more}", shown(&cut))?;
+        writeln!(
+            out,
+            "{score:5.3} {cost:6}  {label:width$}  {}{more}",
+            shown(&cut)
+        )?;
     }
     Ok(())
 }
@@ -80,7 +92,11 @@ pub(super) fn json(report: &Report<'_>, out: &mut impl Write) -> io::Result<()> 
         kind: it.frame.kind.as_str(),
         title: &it.frame.title,
         uri: it.frame.uri.as_deref(),
-        range: it.frame.provenance.iter().find_map(|link| link.range.as_deref()),
+        range: it
+            .frame
+            .provenance
+            .iter()
+            .find_map(|link| link.range.as_deref()),
         score: it.frame.score,
         token_cost: it.frame.token_cost,
         citation: it.frame.citation_label.as_deref(),

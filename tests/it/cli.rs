@@ -56,16 +56,34 @@ fn json_has_a_stable_shape() {
     assert_eq!(document["schema"], "contextgraph-sync/query/1");
     let frame = &document["frames"][0];
     for member in [
-        "provider", "id", "kind", "title", "uri", "range", "score", "token_cost", "citation",
-        "content", "content_digest", "valid_from", "provenance", "in_prompt",
+        "provider",
+        "id",
+        "kind",
+        "title",
+        "uri",
+        "range",
+        "score",
+        "token_cost",
+        "citation",
+        "content",
+        "content_digest",
+        "valid_from",
+        "provenance",
+        "in_prompt",
     ] {
         assert!(!frame[member].is_null(), "{member} in {frame}");
     }
     assert!(frame["uri"].as_str().unwrap().starts_with("file:///"));
     let outcome = &document["outcomes"][0];
-    assert_eq!((&outcome["provider"], &outcome["status"]), (&"workspace".into(), &"answered".into()));
+    assert_eq!(
+        (&outcome["provider"], &outcome["status"]),
+        (&"workspace".into(), &"answered".into())
+    );
     let n_frames = document["frames"].as_array().unwrap().len();
-    assert_eq!(document["audit"]["entries"].as_array().unwrap().len(), n_frames);
+    assert_eq!(
+        document["audit"]["entries"].as_array().unwrap().len(),
+        n_frames
+    );
 }
 
 #[test]
@@ -74,13 +92,27 @@ fn a_table_can_be_read() {
     let output = query(dir.path(), &["retry", "--format", "frames"]);
     let lines: Vec<_> = stdout(&output).lines().collect();
     assert!(lines[0].starts_with("SCORE   COST  CITATION"), "{lines:?}");
-    assert!(lines[1..].iter().any(|it| it.contains("src/retry.rs:6-9")), "{lines:?}");
+    assert!(
+        lines[1..].iter().any(|it| it.contains("src/retry.rs:6-9")),
+        "{lines:?}"
+    );
 }
 
 #[test]
 fn kinds_and_limits_reach_the_provider() {
     let dir = checkout();
-    let output = query(dir.path(), &["retry", "--kind", "doc", "--max-frames", "1", "--format", "json"]);
+    let output = query(
+        dir.path(),
+        &[
+            "retry",
+            "--kind",
+            "doc",
+            "--max-frames",
+            "1",
+            "--format",
+            "json",
+        ],
+    );
     let document: Value = serde_json::from_str(stdout(&output)).unwrap();
     assert_eq!(document["frames"].as_array().unwrap().len(), 1);
     assert_eq!(document["frames"][0]["kind"], "doc");
@@ -98,7 +130,11 @@ fn nothing_found_is_said_on_stderr() {
     let dir = checkout();
     let output = query(dir.path(), &["zebra quagga okapi"]);
     assert_eq!((output.status.code(), stdout(&output)), (Some(1), ""));
-    assert!(stderr(&output).starts_with("contextgraph: nothing found in `"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).starts_with("contextgraph: nothing found in `"),
+        "{}",
+        stderr(&output)
+    );
     assert!(stderr(&output).contains("2 files searched"));
     let output = query(dir.path(), &["zebra quagga okapi", "--format", "json"]);
     assert_eq!(output.status.code(), Some(1));
@@ -116,14 +152,27 @@ fn a_budget_too_small_is_explained() {
 
 #[test]
 fn wrong_usage_is_two() {
-    for args in [&["query"][..], &["query", "g", "--budget", "many"], &["frobnicate"], &[]] {
+    for args in [
+        &["query"][..],
+        &["query", "g", "--budget", "many"],
+        &["frobnicate"],
+        &[],
+    ] {
         let output = tool().args(args).output().unwrap();
-        assert_eq!((output.status.code(), stdout(&output)), (Some(2), ""), "{args:?}");
+        assert_eq!(
+            (output.status.code(), stdout(&output)),
+            (Some(2), ""),
+            "{args:?}"
+        );
         assert!(stderr(&output).contains("Try `contextgraph help`"));
     }
     let missing = query(Path::new("no/such/directory"), &["g"]);
     assert_eq!(missing.status.code(), Some(2));
-    assert!(stderr(&missing).contains("--root: `no/such/directory`"), "{}", stderr(&missing));
+    assert!(
+        stderr(&missing).contains("--root: `no/such/directory`"),
+        "{}",
+        stderr(&missing)
+    );
 }
 
 #[test]
@@ -133,7 +182,10 @@ fn help_and_version_are_answers() {
         (&["--help"], "contextgraph: ask for"),
         (&["query", "--help"], "contextgraph query: answer"),
         (&["help", "query"], "contextgraph query: answer"),
-        (&["--version"], concat!("contextgraph ", env!("CARGO_PKG_VERSION"))),
+        (
+            &["--version"],
+            concat!("contextgraph ", env!("CARGO_PKG_VERSION")),
+        ),
     ] {
         let output = tool().args(args).output().unwrap();
         assert_eq!(output.status.code(), Some(0));
@@ -160,14 +212,21 @@ fn a_reader_that_leaves_is_no_error() {
 fn verbose_logs_to_stderr_only() {
     let dir = checkout();
     let output = query(dir.path(), &["retry", "-v"]);
-    assert!(stderr(&output).contains("shook hands"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("shook hands"),
+        "{}",
+        stderr(&output)
+    );
     assert!(!stdout(&output).contains("shook hands"));
 }
 
 #[test]
 fn text_from_files_cannot_repaint_the_terminal() {
     let dir = TempDir::new();
-    dir.write("evil.md", "# retry \x1b[2J\x1b]0;owned\x07\n\nretry\rretry\n");
+    dir.write(
+        "evil.md",
+        "# retry \x1b[2J\x1b]0;owned\x07\n\nretry\rretry\n",
+    );
     let output = query(dir.path(), &["retry", "--format", "frames"]);
     let shown = [stdout(&output), stderr(&output)].concat();
     assert!(shown.contains("\\x1b[2J"), "{shown}");

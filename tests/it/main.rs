@@ -2,5 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+#[cfg(feature = "cli")]
+mod cli;
 mod host;
 mod support;
