@@ -119,15 +119,19 @@ impl Pieces<'_> {
                 } else {
                     0.0
                 };
-                (self.in_focus(score), piece, content)
+                (score, piece, content)
             })
-            .filter(|(score, ..)| *score > 0.0)
+            .filter(|(score, ..)| *score > 0.0 || self.found.place == Place::Anchor)
             .collect();
         scored.sort_by(|(a, ..), (b, ..)| b.total_cmp(a));
         scored.truncate(MAX_PER_FILE);
-        let frames = scored.into_iter();
+        // The second and third piece of a file give way to the first of another.
+        let shares = [1.0, 0.85, 0.7];
+        let frames = scored.into_iter().zip(shares);
         frames
-            .map(|(score, piece, content)| self.frame(language, score, &piece, content))
+            .map(|((score, piece, content), share)| {
+                self.frame(language, self.in_focus(score * share), &piece, content)
+            })
             .collect()
     }
 

@@ -101,7 +101,7 @@ pub(super) fn weight_of_place(path: &Path, question: &str) -> f32 {
         weight *= 0.5;
     }
     if inside(&["bench", "benches", "benchmarks"]) && !asked_for("bench") {
-        weight *= 0.6;
+        weight *= 0.4;
     }
     if inside(&[
         "vendor",

@@ -6,3 +6,5 @@
 mod cli;
 mod host;
 mod support;
+#[cfg(feature = "workspace")]
+mod workspace;
