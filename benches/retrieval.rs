@@ -4,6 +4,12 @@
 //!
 //! `cargo bench --bench retrieval` prints a line for each question and fails below 16 of 20.
 
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "its output is its result"
+)]
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 

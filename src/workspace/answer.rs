@@ -109,7 +109,7 @@ impl Pieces<'_> {
                 let content = &self.text.content[start..start + length];
                 let mut tally = matcher.tally(content, language);
                 let speaks = !tally.is_empty();
-                matcher.add_text(&piece.title, 2.0, &mut tally);
+                matcher.add_text(piece.parents(), 2.0, &mut tally);
                 matcher.add_path(&self.found.path, &mut tally);
                 let weight =
                     self.found.weight * rank::weight_of_piece(&piece.title, content, question.text);

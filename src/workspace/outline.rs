@@ -12,6 +12,9 @@ mod indent;
 
 use std::path::Path;
 
+/// Stands between the title of a thing and the titles of what is inside of it.
+const INSIDE: &str = " › ";
+
 /// What a piece may be at most.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
@@ -181,6 +184,13 @@ fn fitting(lines: &[&str], limits: Limits) -> usize {
 }
 
 impl Piece {
+    /// The titles of what it is inside of.
+    pub(super) fn parents(&self) -> &str {
+        self.title
+            .rsplit_once(INSIDE)
+            .map_or("", |(parents, _)| parents)
+    }
+
     fn fits(&self, lines: &[&str], limits: Limits) -> bool {
         let bytes: usize = lines[self.first..self.end].iter().map(|it| it.len()).sum();
         self.end - self.first <= limits.lines && bytes <= limits.bytes

@@ -1,6 +1,6 @@
 //! Pieces by depth: what code in brackets and code by indentation have in common.
 
-use super::{Depth, Limits, Piece, as_title, cut};
+use super::{Depth, INSIDE, Limits, Piece, as_title, cut};
 
 /// Nesting beyond this is cut, not followed.
 const DEEPEST: usize = 8;
@@ -96,7 +96,7 @@ impl Outline<'_> {
             title: if parent.is_empty() {
                 own
             } else {
-                format!("{parent} › {own}")
+                format!("{parent}{INSIDE}{own}")
             },
         };
         if piece.fits(self.lines, self.limits) {

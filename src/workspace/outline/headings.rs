@@ -1,6 +1,6 @@
 //! Sections of prose: a heading and what is below it.
 
-use super::{Limits, Piece, as_title, blocks, cut};
+use super::{INSIDE, Limits, Piece, as_title, blocks, cut};
 
 pub(super) fn pieces(lines: &[&str], limits: Limits) -> Vec<Piece> {
     let headings = headings(lines);
@@ -50,7 +50,7 @@ impl Sections<'_> {
         let own = &self.headings[headings.start].title;
         let title = match parent {
             "" => own.clone(),
-            _ => format!("{parent} › {own}"),
+            _ => format!("{parent}{INSIDE}{own}"),
         };
         let whole = self.lines_of(headings.start, headings.end, title.clone());
         if whole.fits(self.lines, self.limits) {
