@@ -5,7 +5,7 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
-use crate::support::TempDir;
+use crate::temp_dir::TempDir;
 
 const NOTE: &str = "# Retries\n\nA request is retried three times with exponential backoff.\n\n# Other\n\nNothing.\n";
 const CODE: &str = "/// Adds numbers.\nfn add(a: u32, b: u32) -> u32 {\n    a + b\n}\n\n/// How long to wait before the next retry.\nfn retry_delay(attempt: u32) -> u64 {\n    100 << attempt\n}\n";

@@ -7,4 +7,6 @@ mod cli;
 mod host;
 mod support;
 #[cfg(feature = "workspace")]
+mod temp_dir;
+#[cfg(feature = "workspace")]
 mod workspace;

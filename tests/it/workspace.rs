@@ -14,7 +14,7 @@ use contextgraph_sync::wire::{
 };
 use contextgraph_sync::workspace::{MAX_FILE_BYTES, Workspace};
 
-use crate::support::TempDir;
+use crate::temp_dir::TempDir;
 
 fn ask(dir: &TempDir, query: &ContextQuery) -> Vec<ContextFrame> {
     let workspace = Workspace::new(dir.path()).unwrap();
