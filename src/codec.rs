@@ -4,6 +4,7 @@
 //! fails, element by element in every list, so that one bad frame costs itself and not its
 //! neighbours. Everything that was left out is noted.
 
+pub mod lines;
 mod repair;
 mod shape;
 

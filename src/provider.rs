@@ -3,11 +3,14 @@
 //! A provider is written once and used in process, as a child and over HTTP. It meets the
 //! protocol's [`ProviderError`] and never a host's error.
 
+pub mod answer;
 pub mod frame;
 pub mod pack;
+pub mod stdio;
 
 pub use frame::FrameBuilder;
 pub use pack::Budget;
+pub use stdio::{Serve, serve_stdio};
 
 use std::fmt;
 

@@ -5,6 +5,7 @@
 #[cfg(feature = "cli")]
 mod cli;
 mod host;
+mod serve;
 mod support;
 #[cfg(feature = "workspace")]
 mod temp_dir;
