@@ -16,6 +16,10 @@ use crate::wire::version::{PROTOCOL_VERSION, VersionMatch, compare};
 
 /// What follows from a message.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "it lives for one step, and nearly always is a reply"
+)]
 pub enum Answer {
     /// This is said.
     Reply(Envelope),
