@@ -8,8 +8,9 @@ use crate::codec::{Decoded, Note};
 use crate::provider::{ContextProvider, ProviderError};
 use crate::wire::envelope::Envelope;
 use crate::wire::error_code::ErrorCode;
+use crate::wire::fingerprint::dimensions;
 use crate::wire::identity::RequestId;
-use crate::wire::query::ContextQuery;
+use crate::wire::query::{ContextQuery, ContextQueryResult};
 use crate::wire::rules::check_reply;
 use crate::wire::text::shown;
 use crate::wire::version::{PROTOCOL_VERSION, VersionMatch, compare};
@@ -119,7 +120,8 @@ fn shake_hands(provider: &(impl ContextProvider + ?Sized), theirs: &str) -> Answ
 fn query_checked(
     provider: &(impl ContextProvider + ?Sized),
     query: &ContextQuery,
-) -> Result<crate::wire::query::ContextQueryResult, ProviderError> {
+) -> Result<ContextQueryResult, ProviderError> {
+    check_vector(provider, query)?;
     let result = provider.query(query)?;
     if log::log_enabled!(log::Level::Warn) {
         for violation in check_reply(query, &result) {
@@ -127,6 +129,26 @@ fn query_checked(
         }
     }
     Ok(result)
+}
+
+/// E1: a vector of another length is of another space, whatever the host believes.
+fn check_vector(
+    provider: &(impl ContextProvider + ?Sized),
+    query: &ContextQuery,
+) -> Result<(), ProviderError> {
+    let Some(vector) = &query.embedding else {
+        return Ok(());
+    };
+    let space = provider.capabilities().embeddings_fingerprint;
+    let space = space.as_deref().unwrap_or_default();
+    match dimensions(space) {
+        Some(wanted) if wanted != vector.len() => Err(ProviderError::bad_request(format!(
+            "embedding: {} numbers, {} has {wanted}",
+            vector.len(),
+            shown(space)
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// A request that was not read whole is not answered: half a question has another answer.

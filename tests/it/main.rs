@@ -9,5 +9,6 @@ mod serve;
 mod support;
 #[cfg(feature = "workspace")]
 mod temp_dir;
+mod tidy;
 #[cfg(feature = "workspace")]
 mod workspace;

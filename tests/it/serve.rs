@@ -29,6 +29,7 @@ impl ContextProvider for Echo {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
             correlation: true,
+            embeddings_fingerprint: Some("m/3".to_owned()),
             ..Capabilities::kinds([FrameKind::Doc])
         }
     }
@@ -197,6 +198,21 @@ fn half_a_question_is_not_answered() {
         Some("a"),
         "query.anchors[1]",
     );
+}
+
+#[test]
+fn a_vector_of_another_length_is_a_bad_request() {
+    let line = |vector: &str| {
+        query("a", "g").replace("\"goal\"", &format!("\"embedding\":{vector},\"goal\""))
+    };
+    refused(
+        line("[0.5,0.5]").as_bytes(),
+        "bad_request",
+        Some("a"),
+        "2 numbers, m/3 has 3",
+    );
+    let answers = answers(line("[0.5,0.5,0.5]").as_bytes());
+    assert_eq!(answers[0]["type"], "frames");
 }
 
 #[test]
