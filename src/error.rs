@@ -82,6 +82,17 @@ pub enum Error {
         /// How long it was.
         after: Duration,
     },
+    /// The provider was started and did not say who it is.
+    NoHandshake {
+        /// The provider.
+        provider: ProviderId,
+        /// How long it was waited for.
+        after: Duration,
+        /// How many bytes it wrote meanwhile.
+        received: u64,
+        /// The last lines it wrote to stderr, as they came.
+        stderr: Vec<String>,
+    },
     /// The provider panicked; it is asked again next time.
     Panicked {
         /// The provider.
@@ -253,6 +264,7 @@ impl Error {
             | Self::InvalidQuery { provider, .. }
             | Self::Busy { provider, .. }
             | Self::Timeout { provider, .. }
+            | Self::NoHandshake { provider, .. }
             | Self::Panicked { provider, .. }
             | Self::Refused { provider, .. }
             | Self::BudgetLie { provider, .. }
@@ -281,6 +293,7 @@ impl Error {
             Self::InvalidQuery { .. } => "invalid_query",
             Self::Busy { .. } => "busy",
             Self::Timeout { .. } => "timeout",
+            Self::NoHandshake { .. } => "no_handshake",
             Self::Panicked { .. } => "panicked",
             Self::Refused { .. } => "refused",
             Self::BudgetLie { .. } => "budget_lie",
@@ -312,7 +325,8 @@ impl Error {
             | Self::Consent { .. }
             | Self::InvalidQuery { .. }
             | Self::Spawn { .. } => Reaction::DoNotRetry,
-            Self::Panicked { .. }
+            Self::NoHandshake { .. }
+            | Self::Panicked { .. }
             | Self::BudgetLie { .. }
             | Self::CostLie { .. }
             | Self::FrameFlood { .. }
@@ -385,6 +399,24 @@ impl Error {
                     Phase::Shutdown => "does not shut down",
                 };
                 write!(f, "{phase} within {}", Rounded(*after))
+            }
+            Self::NoHandshake {
+                after,
+                received,
+                stderr,
+                ..
+            } => {
+                write!(
+                    f,
+                    "no handshake within {}: it is alive and wrote {received} bytes; ",
+                    Rounded(*after)
+                )?;
+                f.write_str(match received {
+                    0 => "a likely cause is output that is not flushed after each line",
+                    _ => "a likely cause is a line that is not ended",
+                })?;
+                f.write_str(", or it needs longer: raise the handshake timeout")?;
+                last_lines(f, stderr)
             }
             Self::Panicked { message, .. } => write!(f, "panicked: {}", shown(message)),
             Self::Refused { code, message, .. } => {
@@ -471,14 +503,18 @@ impl fmt::Display for LastWords {
         if let Some(status) = &self.status {
             write!(f, " ({status})")?;
         }
-        if !self.stderr.is_empty() {
-            f.write_str("; last on stderr:")?;
-        }
-        for line in &self.stderr {
-            write!(f, " | {}", shown(line))?;
-        }
-        Ok(())
+        last_lines(f, &self.stderr)
     }
+}
+
+fn last_lines(f: &mut fmt::Formatter<'_>, stderr: &[String]) -> fmt::Result {
+    if !stderr.is_empty() {
+        f.write_str("; last on stderr:")?;
+    }
+    for line in stderr {
+        write!(f, " | {}", shown(line))?;
+    }
+    Ok(())
 }
 
 /// A duration to three figures: nobody reads microseconds.

@@ -21,6 +21,9 @@ use crate::host::peer::Entry;
 use crate::provider::ContextProvider;
 use crate::transport::Transport;
 use crate::transport::local::Local;
+#[cfg(unix)]
+use crate::transport::stdio::Stdio;
+use crate::transport::stdio::StdioCommand;
 use crate::wire::capability::{Capabilities, ProviderInfo};
 use crate::wire::identity::ProviderId;
 use crate::wire::query::ContextQuery;
@@ -151,10 +154,50 @@ impl Host {
         id: impl Into<ProviderId>,
         transport: impl Transport + 'static,
     ) -> Result<()> {
-        let id = id.into();
-        self.check_unknown(&id)?;
         let deadline = Deadline::after(self.config.handshake_timeout);
-        let entry = Arc::new(Entry::open(id, Box::new(transport), deadline)?);
+        self.open(id.into(), Box::new(transport), deadline)
+    }
+
+    /// Adds a provider that runs as a child process, and starts it.
+    ///
+    /// # Errors
+    ///
+    /// As [`register`](Self::register); [`Error::Spawn`] if it cannot be started,
+    /// [`Error::NoHandshake`] if it does not say who it is in time, [`Error::Closed`] if it ends
+    /// instead.
+    #[cfg(unix)]
+    pub fn add_stdio(&self, id: impl Into<ProviderId>, command: StdioCommand) -> Result<()> {
+        // The limit is that of the start; whoever waits for it waits a little longer.
+        const SLACK: Duration = Duration::from_secs(5);
+        let id = id.into();
+        let limit = command.handshake_limit();
+        let limit = limit.unwrap_or(self.config.handshake_timeout);
+        let child = Stdio::new(id.clone(), command.handshake_timeout(limit));
+        let deadline = Deadline::after(limit.saturating_add(SLACK));
+        self.open(id, Box::new(child), deadline)
+    }
+
+    /// Adds a provider that runs as a child process: not on this system.
+    ///
+    /// # Errors
+    ///
+    /// Always [`Error::Unsupported`].
+    #[cfg(not(unix))]
+    pub fn add_stdio(&self, id: impl Into<ProviderId>, _: StdioCommand) -> Result<()> {
+        Err(Error::Unsupported {
+            provider: id.into(),
+            what: "a child process",
+        })
+    }
+
+    fn open(
+        &self,
+        id: ProviderId,
+        transport: Box<dyn Transport>,
+        deadline: Deadline,
+    ) -> Result<()> {
+        self.check_unknown(&id)?;
+        let entry = Arc::new(Entry::open(id, transport, deadline)?);
         let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
         if entries.iter().any(|it| it.id() == entry.id()) {
             let provider = entry.id().clone();

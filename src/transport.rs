@@ -5,6 +5,7 @@
 //! request may be handed over at all.
 
 pub mod local;
+pub mod stdio;
 
 use std::fmt;
 use std::sync::Arc;

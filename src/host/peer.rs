@@ -11,6 +11,7 @@ use crate::wire::fingerprint::same_space;
 use crate::wire::identity::ProviderId;
 use crate::wire::query::ContextQuery;
 use crate::wire::rules::{Rule, check_info, check_query};
+use crate::wire::version::{VersionMatch, compare};
 
 /// A provider and the way to it.
 #[derive(Debug)]
@@ -145,8 +146,23 @@ impl Entry {
     }
 }
 
-/// C5 refuses; a blank name or version (H2) is only worth a warning.
+/// Another family is refused (H3), and so is a contradiction about data flow (C5); a blank name or version (H2) is only worth a warning.
 fn check_declaration(id: &ProviderId, peer: &Peer) -> Result<()> {
+    match compare(&peer.protocol_version) {
+        VersionMatch::Same => {}
+        VersionMatch::Other => {
+            return Err(Error::Version {
+                provider: id.clone(),
+                theirs: Some(peer.protocol_version.clone()),
+            });
+        }
+        VersionMatch::Malformed => {
+            return Err(Error::Version {
+                provider: id.clone(),
+                theirs: None,
+            });
+        }
+    }
     let mut refused = check_info(&peer.info);
     for violation in refused.extract_if(.., |it| it.rule != Rule::C5) {
         log::warn!("provider `{id}`: {violation}");

@@ -6,8 +6,9 @@
 mod cli;
 mod host;
 mod serve;
+#[cfg(unix)]
+mod stdio;
 mod support;
-#[cfg(feature = "workspace")]
 mod temp_dir;
 mod tidy;
 #[cfg(feature = "workspace")]
