@@ -8,6 +8,7 @@ mod args;
 mod progress;
 mod query;
 mod report;
+mod serve;
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -20,10 +21,11 @@ contextgraph: ask for cited, budgeted context
 
 Usage:
   contextgraph query GOAL...   answer from files, ready to be pasted into a prompt
+  contextgraph serve-stdio     be a provider for another host
   contextgraph help            this text
   contextgraph --version       the version
 
-`contextgraph query --help` explains the options.
+`contextgraph query --help` and `contextgraph serve-stdio --help` explain the options.
 ";
 
 /// Runs the tool with these arguments, without the name of the program.
@@ -39,6 +41,12 @@ pub fn contextgraph(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(Command::Query(options)) => {
             start_logging(options.verbosity);
             query::run(&options, &mut out, &mut err)
+        }
+        Ok(Command::ServeStdio(options)) => {
+            start_logging(options.verbosity);
+            // Stdout belongs to the protocol from here on.
+            drop(out);
+            return serve::run(&options, &mut err);
         }
         Err(usage) => {
             say(&mut err, &usage);

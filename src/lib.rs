@@ -82,9 +82,10 @@
 //!
 //! - `workspace` (default): the provider over a directory: `ignore` and `aho-corasick`,
 //!   10 crates more.
-//! - `cli` (default): the tool `contextgraph`: `lexopt` and `env_logger`, 5 crates more.
+//! - `cli` (default): the tool `contextgraph`: `lexopt`, `env_logger` and `shell-words`, 6 crates
+//!   more.
 //!
-//! Without default features it stands on 24 crates, most of them below `serde` and `sha2`.
+//! Without default features it stands on 27 crates, most of them below `serde` and `sha2`.
 //!
 //! # Logging
 //!

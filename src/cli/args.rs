@@ -19,13 +19,31 @@ pub(super) enum Command {
     Help(&'static str),
     Version,
     Query(QueryOptions),
+    ServeStdio(ServeOptions),
+}
+
+/// Everything `contextgraph serve-stdio` can be told.
+#[derive(Debug)]
+pub(super) struct ServeOptions {
+    pub(super) root: PathBuf,
+    pub(super) verbosity: u8,
+}
+
+/// A provider that runs as a child.
+#[derive(Debug)]
+pub(super) struct ChildOptions {
+    pub(super) id: String,
+    pub(super) program: String,
+    pub(super) args: Vec<String>,
 }
 
 /// Everything `contextgraph query` can be told.
 #[derive(Debug)]
 pub(super) struct QueryOptions {
     pub(super) goal: String,
-    pub(super) root: PathBuf,
+    /// None: nothing is searched, since other providers are asked.
+    pub(super) root: Option<PathBuf>,
+    pub(super) children: Vec<ChildOptions>,
     pub(super) budget: u32,
     pub(super) max_frames: u32,
     pub(super) kinds: Vec<FrameKind>,
@@ -78,6 +96,10 @@ cited evidence, on stdout.
 
 Options:
   --root DIR        where to search                      [default: .]
+  --provider ID=COMMAND
+                    ask this program too; quoted as for a shell, but
+                    none is involved. Then nothing is searched unless
+                    --root is given                      (repeatable)
   --budget N        tokens the prompt may cost (a token
                     is 4 bytes of what is printed)       [default: 4000]
   --max-frames N    pieces of evidence at most           [default: 8]
@@ -95,6 +117,24 @@ Options:
 Exit status: 0 something was served, 1 nothing was, 2 the command line is wrong.
 ";
 
+const SERVE_HELP: &str = "\
+contextgraph serve-stdio: be a provider on stdin and stdout
+
+Usage: contextgraph serve-stdio [OPTIONS]
+
+Speaks the protocol, one message a line, to the host that started it, and
+answers from the files below the root. It ends when the host says so or goes
+away.
+
+Options:
+  --root DIR        where to search                      [default: .]
+  -v, --verbose     log to stderr; twice: every message
+  -h, --help        this text
+
+Try it:
+  contextgraph query --provider files='contextgraph serve-stdio --root .' GOAL
+";
+
 pub(super) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command, Usage> {
     let mut parser = lexopt::Parser::from_args(args);
     match parser.next()? {
@@ -103,8 +143,10 @@ pub(super) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command,
         Some(Short('V') | Long("version")) => Ok(Command::Version),
         Some(Value(command)) => match command.to_str() {
             Some("query") => query(&mut parser),
+            Some("serve-stdio") => serve_stdio(&mut parser),
             Some("help") => match parser.next()? {
                 Some(Value(topic)) if topic == "query" => Ok(Command::Help(QUERY_HELP)),
+                Some(Value(topic)) if topic == "serve-stdio" => Ok(Command::Help(SERVE_HELP)),
                 _ => Ok(Command::Help(HELP)),
             },
             Some("version") => Ok(Command::Version),
@@ -117,11 +159,28 @@ pub(super) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command,
     }
 }
 
+fn serve_stdio(parser: &mut lexopt::Parser) -> Result<Command, Usage> {
+    let mut options = ServeOptions {
+        root: PathBuf::from("."),
+        verbosity: 0,
+    };
+    while let Some(arg) = parser.next()? {
+        match arg {
+            Short('h') | Long("help") => return Ok(Command::Help(SERVE_HELP)),
+            Long("root") => options.root = parser.value()?.into(),
+            Short('v') | Long("verbose") => options.verbosity += 1,
+            option => return Err(option.unexpected().into()),
+        }
+    }
+    Ok(Command::ServeStdio(options))
+}
+
 fn query(parser: &mut lexopt::Parser) -> Result<Command, Usage> {
     let mut goal: Vec<String> = Vec::new();
     let mut options = QueryOptions {
         goal: String::new(),
-        root: PathBuf::from("."),
+        root: None,
+        children: Vec::new(),
         budget: 4000,
         max_frames: 8,
         kinds: Vec::new(),
@@ -135,7 +194,8 @@ fn query(parser: &mut lexopt::Parser) -> Result<Command, Usage> {
     while let Some(arg) = parser.next()? {
         match arg {
             Short('h') | Long("help") => return Ok(Command::Help(QUERY_HELP)),
-            Long("root") => options.root = parser.value()?.into(),
+            Long("root") => options.root = Some(parser.value()?.into()),
+            Long("provider") => options.children.push(child(parser.value()?)?),
             Long("budget") => options.budget = number("--budget", parser.value()?)?,
             Long("max-frames") => options.max_frames = number("--max-frames", parser.value()?)?,
             Long("kind") => options.kinds.push(text("--kind", parser.value()?)?.into()),
@@ -150,6 +210,9 @@ fn query(parser: &mut lexopt::Parser) -> Result<Command, Usage> {
         }
     }
     options.goal = goal.join(" ");
+    if options.children.is_empty() {
+        options.root.get_or_insert_with(|| PathBuf::from("."));
+    }
     if options.goal.trim().is_empty() {
         return Err(Usage::new(
             "what is the question? Give a goal, such as: contextgraph query \"where is the retry policy\"",
@@ -162,6 +225,32 @@ fn text(what: &str, value: OsString) -> Result<String, Usage> {
     value.into_string().map_err(|value| {
         let value = value.to_string_lossy();
         Usage(format!("{what}: `{}` is not valid text", shown(&value)))
+    })
+}
+
+/// `ID=COMMAND`, the command in words as a shell would split it.
+fn child(value: OsString) -> Result<ChildOptions, Usage> {
+    let value = text("--provider", value)?;
+    let wrong = |reason: &str| {
+        let value = shown(&value);
+        Usage(format!(
+            "--provider: `{value}`: {reason}, such as wiki='python3 wiki.py'"
+        ))
+    };
+    let (id, command) = value
+        .split_once('=')
+        .ok_or_else(|| wrong("it is not ID=COMMAND"))?;
+    if id.trim().is_empty() {
+        return Err(wrong("the id is missing"));
+    }
+    let words = shell_words::split(command).map_err(|_| wrong("a quote is not closed"))?;
+    let mut words = words.into_iter();
+    Ok(ChildOptions {
+        id: id.to_owned(),
+        program: words
+            .next()
+            .ok_or_else(|| wrong("the command is missing"))?,
+        args: words.collect(),
     })
 }
 
@@ -270,6 +359,8 @@ mod tests {
             "is it",
             "--root",
             "/tmp",
+            "--provider",
+            "wiki=python3 'my wiki.py' --a=b",
         ];
         let Ok(Command::Query(options)) = parse(args.iter().map(Into::into)) else {
             panic!("a query");
@@ -284,6 +375,8 @@ mod tests {
         assert_eq!(options.timeout, Duration::from_secs(65));
         assert_eq!((options.format, options.verbosity), (Format::Json, 2));
         assert!(options.is_lenient);
+        assert_eq!(options.children[0].id, "wiki");
+        assert_eq!(options.children[0].args, ["my wiki.py", "--a=b"]);
     }
 
     #[test]
@@ -308,5 +401,14 @@ mod tests {
         );
         refused(&["query", "g", "--format", "xml"], "prompt, frames, json");
         refused(&["query", "g", "--frobnicate"], "--frobnicate");
+        for (provider, reason) in [
+            ("python3", "it is not ID=COMMAND"),
+            ("=python3", "the id is missing"),
+            ("wiki=", "the command is missing"),
+            ("wiki='python3", "a quote is not closed"),
+        ] {
+            refused(&["query", "g", "--provider", provider], reason);
+        }
+        refused(&["serve-stdio", "extra"], "extra");
     }
 }

@@ -232,3 +232,95 @@ fn text_from_files_cannot_repaint_the_terminal() {
     assert!(shown.contains("\\x1b[2J"), "{shown}");
     assert!(!shown.contains(['\x1b', '\x07', '\r']), "{shown:?}");
 }
+
+/// A shell's way to write a path.
+fn quoted(path: impl AsRef<Path>) -> String {
+    format!("'{}'", path.as_ref().display())
+}
+
+#[test]
+fn a_child_answers_instead_of_the_root() {
+    let dir = checkout();
+    let served = format!(
+        "files={} serve-stdio --root {}",
+        quoted(env!("CARGO_BIN_EXE_contextgraph")),
+        quoted(dir.path())
+    );
+    let output = tool()
+        .args([
+            "query",
+            "retry delay",
+            "--format",
+            "json",
+            "--provider",
+            &served,
+        ])
+        .output()
+        .unwrap();
+    assert_eq!((output.status.code(), stderr(&output)), (Some(0), ""));
+    let document: Value = serde_json::from_str(stdout(&output)).unwrap();
+    let outcomes = document["outcomes"].as_array().unwrap();
+    assert_eq!(
+        (outcomes.len(), &outcomes[0]["provider"]),
+        (1, &"files".into())
+    );
+    assert_eq!(document["frames"][0]["citation"], "src/retry.rs:6-9");
+}
+
+#[test]
+fn a_child_that_fails_is_named_and_the_others_answer() {
+    let dir = checkout();
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/child.py");
+    let exits = format!("licensed=python3 {} exits", quoted(script));
+    let crashes = format!("crasher=python3 {} half-then-exit", quoted(script));
+    let output = query(
+        dir.path(),
+        &[
+            "retry",
+            "--provider",
+            &exits,
+            "--provider",
+            &crashes,
+            "--provider",
+            "gone=no-such-program",
+        ],
+    );
+    assert_eq!(output.status.code(), Some(0));
+    assert!(stdout(&output).contains("src/retry.rs:6-9"));
+    for part in [
+        "provider `licensed`: is gone: it ended (exit status: 7); last on stderr: | no licence for /srv/wiki",
+        "provider `crasher`: is gone: it ended inside a message",
+        "provider `gone`: cannot start `no-such-program`: not found",
+    ] {
+        assert!(stderr(&output).contains(part), "{}", stderr(&output));
+    }
+    let alone = tool()
+        .args(["query", "retry", "--provider", "gone=no-such-program"])
+        .output()
+        .unwrap();
+    assert_eq!((alone.status.code(), stdout(&alone)), (Some(1), ""));
+    assert!(!stderr(&alone).contains("nothing found"));
+}
+
+#[test]
+fn serving_ends_with_its_input() {
+    let mut child = tool()
+        .args(["serve-stdio", "--root", "."])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdin.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(
+        (output.status.code(), stdout(&output), stderr(&output)),
+        (Some(0), "", "")
+    );
+    let missing = tool()
+        .args(["serve-stdio", "--root", "no/such/directory"])
+        .output()
+        .unwrap();
+    assert_eq!(missing.status.code(), Some(2));
+    assert!(stderr(&missing).contains("--root: `no/such/directory`"));
+}
