@@ -131,6 +131,8 @@ impl ContextProvider for Workspace {
 
     fn capabilities(&self) -> Capabilities {
         Capabilities {
+            // The runtimes that serve it echo ids.
+            correlation: true,
             verify: true,
             ..Capabilities::kinds([FrameKind::Snippet, FrameKind::Doc])
         }
