@@ -1,0 +1,13 @@
+//! Provenance that somebody signed for, checkable offline (SPEC.md, "Attestation").
+//!
+//! A digest proves that bytes did not move since somebody wrote the number down; a signature says
+//! who wrote it. [`commitment`] turns a frame, its identity and its provenance into 32 bytes.
+//! Everything here is a function of its arguments: no clock, no network, and no file.
+
+pub mod commitment;
+mod hex;
+
+pub use commitment::{Commitment, chain_head, frame_commitment};
+
+/// The only algorithm defined, as attestations and keys name it. Case matters.
+pub const ED25519: &str = "ed25519";
