@@ -1,13 +1,16 @@
 //! Provenance that somebody signed for, checkable offline (SPEC.md, "Attestation").
 //!
 //! A digest proves that bytes did not move since somebody wrote the number down; a signature says
-//! who wrote it. [`commitment`] turns a frame, its identity and its provenance into 32 bytes.
+//! who wrote it. [`commitment`] turns a frame, its identity and its provenance into 32 bytes;
+//! [`merkle`] puts the commitments of a whole answer under one root.
 //! Everything here is a function of its arguments: no clock, no network, and no file.
 
 pub mod commitment;
 mod hex;
+pub mod merkle;
 
 pub use commitment::{Commitment, chain_head, frame_commitment};
+pub use merkle::{MerkleTree, merkle_root, recompute_root};
 
 /// The only algorithm defined, as attestations and keys name it. Case matters.
 pub const ED25519: &str = "ed25519";
