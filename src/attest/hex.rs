@@ -1,7 +1,6 @@
 //! Fixed numbers of bytes as hex digits.
 
 /// The bytes in lower-case hex.
-#[cfg(test)]
 pub(super) fn encode(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let digits = bytes.iter().flat_map(|it| [it >> 4, it & 15]);
