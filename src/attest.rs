@@ -4,17 +4,20 @@
 //! who wrote it. [`commitment`] turns a frame, its identity and its provenance into 32 bytes;
 //! [`merkle`] puts the commitments of a whole answer under one root; [`verify`] checks a signature
 //! over either, and [`sign`] makes one.
-//! Everything here is a function of its arguments: no clock, no network, and no file.
+//! Everything here is a function of its arguments, without clock or network;
+//! only [`key_file`] reads and writes a file.
 
 pub mod commitment;
 mod hex;
 pub mod key;
+pub mod key_file;
 pub mod merkle;
 pub mod sign;
 pub mod verify;
 
 pub use commitment::{Commitment, chain_head, frame_commitment};
 pub use key::{KeyError, PublicKey};
+pub use key_file::KeyFileError;
 pub use merkle::{MerkleTree, merkle_root, recompute_root};
 pub use sign::{Attester, Ed25519Signer, Evidence, SignError, Signer};
 pub use verify::{verify_commitment, verify_frame, verify_inclusion};

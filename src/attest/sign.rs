@@ -97,6 +97,11 @@ impl Ed25519Signer {
             Err(error) => Err(SignError::new(&key_id, error)),
         }
     }
+
+    /// The secret, for the file it is kept in.
+    pub(super) fn seed(&self) -> &[u8; 32] {
+        self.key.as_bytes()
+    }
 }
 
 impl Signer for Ed25519Signer {
