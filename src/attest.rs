@@ -3,9 +3,13 @@
 //! A digest proves that bytes did not move since somebody wrote the number down; a signature says
 //! who wrote it. [`commitment`] turns a frame, its identity and its provenance into 32 bytes;
 //! [`merkle`] puts the commitments of a whole answer under one root; [`verify`] checks a signature
-//! over either, and [`sign`] makes one.
-//! Everything here is a function of its arguments, without clock or network;
-//! only [`key_file`] reads and writes a file.
+//! over either, and [`sign`] makes one. [`trust`] holds the keys that the operator
+//! trusts, and says what they make of the evidence in an answer.
+//!
+//! Everything is a function of its arguments, without clock or network; only [`key_file`] reads
+//! and writes a file. Evidence is stricter here than the protocol asks in two points, and each has
+//! its verdict: a proof must fit its own leaf index and count, and the count must be the number of
+//! frames in the answer.
 
 pub mod commitment;
 mod hex;
@@ -13,6 +17,7 @@ pub mod key;
 pub mod key_file;
 pub mod merkle;
 pub mod sign;
+pub mod trust;
 pub mod verify;
 
 pub use commitment::{Commitment, chain_head, frame_commitment};
@@ -20,6 +25,7 @@ pub use key::{KeyError, PublicKey};
 pub use key_file::KeyFileError;
 pub use merkle::{MerkleTree, merkle_root, recompute_root};
 pub use sign::{Attester, Ed25519Signer, Evidence, SignError, Signer};
+pub use trust::{AnswerCheck, TrustStore};
 pub use verify::{verify_commitment, verify_frame, verify_inclusion};
 
 /// The only algorithm defined, as attestations and keys name it. Case matters.
