@@ -71,7 +71,7 @@ impl fmt::Display for AttestationVerdict {
             Self::ValidIdentityOnly => f.write_str("valid, but covers no content"),
             Self::CommitmentMismatch { expected, signed } => {
                 let (expected, signed) = (shown(expected), shown(signed));
-                write!(f, "signed is {signed}, the frame needs {expected}")
+                write!(f, "signed {signed} instead of {expected}")
             }
             Self::BadSignature => f.write_str("not signed by this key"),
             Self::UnknownAlgorithm { algorithm } => {
@@ -267,7 +267,7 @@ mod tests {
         });
         let json =
             r#"{"state":"invalid","verdict":"commitment_mismatch","expected":"a","signed":"b"}"#;
-        check(&mismatch, json, "invalid: signed is b, the frame needs a");
+        check(&mismatch, json, "invalid: signed b instead of a");
     }
 
     #[test]
