@@ -64,6 +64,7 @@
 //! | [`host`] | what asks: registry, consent, fan-out, audit |
 //! | [`compose`] | frames in; prompt, citations and audit out |
 //! | [`digest`] | SHA-256, file URIs, line ranges |
+//! | `attest` | signatures over provenance: made, checked, trusted (feature) |
 //! | `workspace` | a real provider over a directory (feature) |
 //! | `cli` | what the binaries do (feature) |
 //! | [`clock`] | deadlines; the only module that reads a clock |
@@ -84,6 +85,9 @@
 //!   10 crates more.
 //! - `cli` (default): the tool `contextgraph`: `lexopt`, `env_logger` and `shell-words`, 6 crates
 //!   more.
+//! - `attestation`: signing and checking evidence: `ed25519-dalek`, `getrandom` and
+//!   `serde_json_canonicalizer`, 12 crates more. It asks `serde_json` for floats exact to the last
+//!   bit, for the whole build.
 //!
 //! Without default features it stands on 27 crates, most of them below `serde` and `sha2`.
 //!
@@ -109,6 +113,9 @@ pub mod codec;
 pub mod clock;
 pub mod digest;
 pub mod error;
+
+#[cfg(feature = "attestation")]
+pub mod attest;
 
 pub mod provider;
 

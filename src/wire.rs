@@ -4,6 +4,7 @@
 //! functions in [`rules`] judge them and name every rule that is broken.
 
 pub mod attestation;
+pub mod attested;
 pub mod budget;
 pub mod capability;
 pub mod envelope;
@@ -25,6 +26,7 @@ mod vocabulary;
 pub use attestation::{
     AttesterKey, FrameAttestation, InclusionProof, InclusionStep, ProvenanceAttestation,
 };
+pub use attested::{AttestationState, AttestationVerdict};
 pub use capability::{Capabilities, DataFlow, ProviderInfo, QueryCapability};
 pub use envelope::Envelope;
 pub use error_code::{ErrorCode, Reaction};
