@@ -244,11 +244,9 @@ pub struct LastWords {
 impl Error {
     /// A panic that was caught or joined.
     pub(crate) fn panicked(provider: &ProviderId, panic: &(dyn Any + Send)) -> Self {
-        let words = panic.downcast_ref::<&str>().copied();
-        let words = words.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
         Self::Panicked {
             provider: provider.clone(),
-            message: words.unwrap_or("no message").to_owned(),
+            message: words_of(panic).to_owned(),
         }
     }
 
@@ -495,6 +493,13 @@ impl std::error::Error for Error {
             _ => None,
         }
     }
+}
+
+/// What a panic said.
+pub(crate) fn words_of(panic: &(dyn Any + Send)) -> &str {
+    let words = panic.downcast_ref::<&str>().copied();
+    let words = words.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    words.unwrap_or("no message")
 }
 
 impl fmt::Display for LastWords {

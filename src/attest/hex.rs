@@ -1,13 +1,6 @@
 //! Fixed numbers of bytes as hex digits.
 
-/// The bytes in lower-case hex.
-pub(super) fn encode(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digits = bytes.iter().flat_map(|it| [it >> 4, it & 15]);
-    digits
-        .map(|it| char::from(DIGITS[usize::from(it)]))
-        .collect()
-}
+pub(super) use crate::wire::text::lower_hex as encode;
 
 /// Exactly `N` bytes from lower-case hex: one spelling, so that a value has one text.
 pub(super) fn decode<const N: usize>(text: &str) -> Option<[u8; N]> {

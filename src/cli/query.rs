@@ -41,13 +41,14 @@ pub(super) fn run(
         ..HostConfig::default()
     });
     let mut root = String::new();
+    let mut has_failed = false;
     if let Some((workspace, name)) = workspace {
         root = name;
         if let Err(error) = host.register(WORKSPACE, workspace) {
             say(err, &error);
+            has_failed = true;
         }
     }
-    let mut has_failed = false;
     for error in start_children(&host, &options.children) {
         say(err, &error);
         has_failed = true;

@@ -126,6 +126,16 @@ impl LineBuffer {
     }
 }
 
+/// A line without the byte order mark that some writers begin with.
+pub(crate) fn without_mark(line: &[u8]) -> &[u8] {
+    line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line)
+}
+
+/// Whether nothing stands in a line; such a line is no message, and no fault either.
+pub(crate) fn is_blank(line: &[u8]) -> bool {
+    without_mark(line).trim_ascii().is_empty()
+}
+
 #[cfg(test)]
 mod tests {
     use std::ops::ControlFlow;

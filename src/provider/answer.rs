@@ -1,10 +1,10 @@
 //! One message in, at most one out: what a provider says (H1–H4, R1, V2, X2). Pure, and the
 //! same over stdio, over HTTP and in tests.
 
-use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::codec::{Decoded, Note};
+use crate::error::words_of;
 use crate::provider::{ContextProvider, ProviderError};
 use crate::wire::envelope::Envelope;
 use crate::wire::error_code::ErrorCode;
@@ -169,12 +169,6 @@ fn caught<T>(call: impl FnOnce() -> Result<T, ProviderError>) -> Result<T, Provi
             "the provider panicked: {words}"
         )))
     })
-}
-
-fn words_of(panic: &(dyn Any + Send)) -> &str {
-    let text = panic.downcast_ref::<&str>().copied();
-    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    text.unwrap_or("no message")
 }
 
 fn reply<T>(

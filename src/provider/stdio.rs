@@ -12,7 +12,7 @@ use std::thread;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
-use crate::codec::lines::{LINE_LIMIT, Line, LineBuffer};
+use crate::codec::lines::{LINE_LIMIT, Line, LineBuffer, is_blank};
 use crate::codec::{Decoded, Malformed, decode, encode};
 use crate::provider::ContextProvider;
 use crate::provider::answer::{Answer, answer};
@@ -196,11 +196,6 @@ fn read_lines(
             return Ok(());
         }
     }
-}
-
-fn is_blank(line: &[u8]) -> bool {
-    let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
-    line.trim_ascii().is_empty()
 }
 
 /// Where answers go, from any thread, one whole line at a time.

@@ -16,6 +16,8 @@ mod raw;
 #[cfg(unix)]
 mod reader;
 #[cfg(unix)]
+mod ready;
+#[cfg(unix)]
 mod route;
 #[cfg(unix)]
 mod shared;

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::wire::grammar::GrammarError;
-use crate::wire::text::shown;
+use crate::wire::text::{lower_hex, shown};
 
 /// Declares an id that travels as a string and is never taken apart.
 macro_rules! id {
@@ -130,14 +130,7 @@ impl Digest {
     }
 
     pub(crate) fn from_sha256(bytes: &[u8; 32]) -> Self {
-        const HEX: &[u8; 16] = b"0123456789abcdef";
-        let mut text = String::with_capacity(71);
-        text.push_str("sha256:");
-        for byte in bytes {
-            text.push(char::from(HEX[usize::from(byte >> 4)]));
-            text.push(char::from(HEX[usize::from(byte & 15)]));
-        }
-        Self(text)
+        Self(format!("sha256:{}", lower_hex(bytes)))
     }
 
     /// The digest as it travels.

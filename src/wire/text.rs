@@ -86,6 +86,15 @@ fn is_invisible(c: char) -> bool {
         | '\u{e0000}'..='\u{e007f}')
 }
 
+/// Bytes in lower-case hex.
+pub(crate) fn lower_hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digits = bytes.iter().flat_map(|it| [it >> 4, it & 15]);
+    digits
+        .map(|it| char::from(DIGITS[usize::from(it)]))
+        .collect()
+}
+
 /// The largest boundary at or below `at`; std's own is newer than our Rust version.
 pub(crate) fn floor_char_boundary(text: &str, at: usize) -> usize {
     let mut end = at.min(text.len());

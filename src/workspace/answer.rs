@@ -34,10 +34,8 @@ pub(super) fn candidates(
     let of_pieces = of_files.for_length(USUAL_PIECE, 0.4);
     let limits = limits(query);
     let mut scored = Vec::new();
-    for found in survey.best(MAX_FILES) {
-        if !wants_any(query, Language::of(&found.path)) {
-            continue;
-        }
+    let is_wanted = |it: &Found| query.wants(&kind(Language::of(&it.path)));
+    for found in survey.best(MAX_FILES, is_wanted) {
         // It was readable a moment ago; if it is not now, it is not evidence any more.
         let read = workspace.read(&workspace.root.join(&found.path), question.as_of);
         if let Ok(Some(text)) = read {
@@ -72,10 +70,6 @@ fn kind(language: Language) -> FrameKind {
     }
 }
 
-fn wants_any(query: &ContextQuery, language: Language) -> bool {
-    query.wants(&kind(language))
-}
-
 /// One file, about to be cut.
 struct Pieces<'a> {
     workspace: &'a Workspace,
@@ -93,6 +87,7 @@ impl Pieces<'_> {
     ) -> Vec<ContextFrame> {
         let matcher = question.matcher;
         let language = Language::of(&self.found.path);
+        let of_path = matcher.tally_path(&self.found.path);
         let lines = outline::lines(&self.text.content);
         let mut offset = 0;
         let mut next = 0;
@@ -110,7 +105,7 @@ impl Pieces<'_> {
                 let mut tally = matcher.tally(content, language);
                 let speaks = !tally.is_empty();
                 matcher.add_text(piece.parents(), 2.0, &mut tally);
-                matcher.add_path(&self.found.path, &mut tally);
+                tally.add(&of_path);
                 let weight =
                     self.found.weight * rank::weight_of_piece(&piece.title, content, question.text);
                 let own = weight * statistics.score(&tally, length.max(SHORT_PIECE));

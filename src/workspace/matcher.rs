@@ -99,15 +99,17 @@ impl Matcher {
         tally
     }
 
-    /// Adds what the name of a file says: its own name much, its directories a little.
-    pub(super) fn add_path(&self, path: &Path, tally: &mut Tally) {
+    /// What the name of a file says: its own name much, its directories a little.
+    pub(super) fn tally_path(&self, path: &Path) -> Tally {
+        let mut tally = self.none();
         const NAME: f32 = 3.0;
         const DIRECTORY: f32 = 1.0;
         let names: Vec<_> = path.iter().rev().filter_map(|it| it.to_str()).collect();
         for (depth, name) in names.into_iter().enumerate() {
             let weight = if depth == 0 { NAME } else { DIRECTORY };
-            self.add_text(name, weight, tally);
+            self.add_text(name, weight, &mut tally);
         }
+        tally
     }
 
     /// Adds a fixed weight for every term that a text names at all.
@@ -120,6 +122,12 @@ impl Matcher {
 }
 
 impl Tally {
+    pub(super) fn add(&mut self, other: &Self) {
+        for (sum, count) in self.0.iter_mut().zip(&other.0) {
+            *sum += count;
+        }
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.0.iter().all(|it| *it == 0.0)
     }
@@ -198,8 +206,7 @@ mod tests {
     #[test]
     fn names_of_files_count() {
         let matcher = Matcher::new(&of_question("wire time")).unwrap();
-        let mut tally = matcher.none();
-        matcher.add_path(Path::new("src/wire/time.rs"), &mut tally);
+        let tally = matcher.tally_path(Path::new("src/wire/time.rs"));
         assert_eq!(*tally.0, [1.0, 3.0]);
     }
 }

@@ -10,7 +10,7 @@ use crate::workspace::matcher::{Matcher, Tally};
 use crate::workspace::outline::Language;
 use crate::workspace::progress::Skipped;
 use crate::workspace::rank::{Statistics, weight_of_place, weight_of_text};
-use crate::workspace::{Place, Workspace};
+use crate::workspace::{Focus, Place, Workspace};
 
 /// Files that are kept while the walk goes on; with twice as many the worse half goes.
 const MAX_KEPT: usize = 16_384;
@@ -31,7 +31,7 @@ pub(super) struct Found {
 /// What the first pass found.
 #[derive(Debug, Default)]
 pub(super) struct Survey {
-    pub(super) found: Vec<Found>,
+    found: Vec<Found>,
     n_texts: u64,
     bytes: u64,
     holding: Vec<u64>,
@@ -42,7 +42,7 @@ pub(super) struct Question<'a> {
     pub(super) matcher: &'a Matcher,
     /// The text, in lower case.
     pub(super) text: &'a str,
-    pub(super) focus: &'a crate::workspace::Focus,
+    pub(super) focus: &'a Focus,
     pub(super) as_of: Option<&'a Timestamp>,
 }
 
@@ -91,10 +91,11 @@ impl Survey {
         Statistics::new(self.n_texts, &self.holding, average, 0.4)
     }
 
-    /// The most promising files, best first; equal ones by path, so that an answer does not
+    /// The most promising of the files that are wanted, best first; equal ones by path, so that an answer does not
     /// depend on which thread was faster.
-    pub(super) fn best(mut self, count: usize) -> Vec<Found> {
+    pub(super) fn best(mut self, count: usize, is_wanted: impl Fn(&Found) -> bool) -> Vec<Found> {
         self.rank();
+        self.found.retain(is_wanted);
         self.found.truncate(count);
         self.found
     }
@@ -158,7 +159,7 @@ fn look(
     let bytes = text.len();
     let place = question.focus.place(path);
     let mut tally = question.matcher.tally(&text, Language::of(path));
-    question.matcher.add_path(path, &mut tally);
+    tally.add(&question.matcher.tally_path(path));
     let is_found = place == Place::Anchor || !tally.is_empty();
     let found = is_found.then(|| Found {
         path: path.to_owned(),

@@ -1,5 +1,5 @@
 """A provider that misbehaves as it is told: child.py MODE [ARGUMENT]."""
-import json, os, signal, subprocess, sys, time
+import json, os, random, signal, subprocess, sys, threading, time
 
 mode, argument = sys.argv[1], (sys.argv[2:] or [""])[0]
 out = os.fdopen(1, "wb", buffering=0)
@@ -41,6 +41,11 @@ def answer(message, content=None):
     say(frames(content or "answer to " + message["query"]["goal"], message.get("id")))
 
 
+def at_some_time(message):
+    time.sleep(random.random() / 500)
+    answer(message)
+
+
 # What happens before the handshake.
 if mode == "exits":
     print("no licence for /srv/wiki", file=sys.stderr)
@@ -66,6 +71,8 @@ if mode == "endless-banner":
     raw("INFO one more line\n" * 100_000)
 if mode == "bom-crlf":
     raw(b"\xef\xbb\xbf" + json.dumps(ack()).encode() + b"\r\n\r\n  \r\n\n")
+if mode == "c-leaves-its-pid":
+    open(argument, "w").write(f"{os.getpid()}\n")
 if mode == "helper":
     helper = subprocess.Popen(["sleep", "60"])
     open(argument, "w").write(f"{os.getpid()} {helper.pid}")
@@ -130,6 +137,14 @@ for message in messages:
         answer(message)
     elif mode in ("never", "c-never"):
         if not goal.startswith("never"):
+            answer(message)
+    elif mode == "c-at-any-time":
+        # Out of order, at random.
+        threading.Thread(target=at_some_time, args=[message]).start()
+    elif mode == "at-any-time":
+        if random.random() < 0.2:
+            at_some_time(message)
+        else:
             answer(message)
     elif mode == "twice":
         reply = json.dumps(frames("answer to " + goal)) + "\n"

@@ -282,6 +282,25 @@ fn limits_are_kept_and_what_is_left_is_said() {
 }
 
 #[test]
+fn a_kind_is_found_behind_any_number_of_others() {
+    let dir = TempDir::new();
+    for n in 0..100 {
+        dir.write(&format!("{n:02}.rs"), "fn zebra() { zebra() }\n");
+    }
+    dir.write("far.md", format!("{}zebra\n", "word ".repeat(2_000)));
+    let query = ContextQuery {
+        kinds: vec![FrameKind::Doc],
+        ..question("zebra")
+    };
+    assert!(
+        ask(&dir, &query)
+            .iter()
+            .all(|it| it.id.starts_with("far.md#"))
+    );
+    assert_eq!(ask(&dir, &query).len(), 1);
+}
+
+#[test]
 fn the_same_question_has_the_same_answer() {
     let dir = TempDir::new();
     for n in 0..200 {

@@ -9,7 +9,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::PollFlags;
 
 use crate::clock::{Deadline, monotonic_now};
 use crate::codec::encode;
@@ -17,7 +17,7 @@ use crate::error::{Error, Occupation, Phase, Result};
 use crate::transport::stdio::mux::{Delivery, Mux, Slot};
 use crate::transport::stdio::reader::Reader;
 use crate::transport::stdio::shared::{End, Shared};
-use crate::transport::stdio::{StdioCommand, spawn};
+use crate::transport::stdio::{StdioCommand, ready, spawn};
 use crate::wire::envelope::Envelope;
 use crate::wire::identity::ProviderId;
 
@@ -318,12 +318,7 @@ impl Connection {
                     }
                     // Woken now and then, to notice that the child is gone.
                     let left = left.min(Duration::from_millis(100));
-                    let timeout = Timespec {
-                        tv_sec: 0,
-                        tv_nsec: i64::from(left.subsec_nanos()),
-                    };
-                    let fd = PollFd::from_borrowed_fd(stdin.as_fd(), PollFlags::OUT);
-                    poll(&mut [fd], Some(&timeout)).ok();
+                    ready::wait_for(stdin.as_fd(), PollFlags::OUT, left);
                 }
                 Err(_) => {
                     // It closed its stdin. If it is about to end, the reader knows how.

@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
-use crate::codec::lines::Line;
-use crate::transport::stdio::route::{Id, Kind, route};
+use crate::codec::lines::{Line, is_blank};
+use crate::transport::stdio::route::{Id, Kind, Routed, route};
 use crate::wire::text::shown;
 
 /// Lines that are no messages between two that are; with more the child is retired.
@@ -64,6 +64,39 @@ pub(super) enum Outcome {
     Ignored,
     /// The connection cannot be trusted any more.
     Retire(String),
+}
+
+/// A line that has been looked at: done before the mux is locked, since a line may be long.
+#[derive(Debug)]
+pub(super) enum Incoming<'a> {
+    Blank,
+    /// No message.
+    Junk(Line<'a>),
+    Message(Routed, Delivery),
+}
+
+impl<'a> Incoming<'a> {
+    pub(super) fn of(line: Line<'a>) -> Self {
+        let (routed, delivery) = match line {
+            Line::Whole(text) if is_blank(text) => return Self::Blank,
+            Line::Whole(text) => match route(text) {
+                Routed {
+                    kind: Kind::Junk, ..
+                } => return Self::Junk(line),
+                routed => (routed, Delivery::Line(text.to_vec())),
+            },
+            // Whatever opens like a message and is too long to be read was meant as a reply.
+            Line::TooLong { head, .. } if head.trim_ascii_start().first() == Some(&b'{') => {
+                let routed = Routed {
+                    kind: Kind::Frames,
+                    ..route(head)
+                };
+                (routed, Delivery::TooLong)
+            }
+            Line::TooLong { .. } => return Self::Junk(line),
+        };
+        Self::Message(routed, delivery)
+    }
 }
 
 #[derive(Debug, Default)]
@@ -164,22 +197,12 @@ impl Mux {
     }
 
     /// Hands a line to whom it belongs.
-    pub(super) fn deliver(&mut self, line: Line<'_>) -> Outcome {
-        let (routed, delivery) = match line {
-            Line::Whole(line) if is_blank(line) => return Outcome::Ignored,
-            Line::Whole(line) => (route(line), Delivery::Line(line.to_vec())),
-            Line::TooLong { head, .. } => {
-                let mut routed = route(head);
-                // Whatever opens like a message and is too long to be read was meant as a reply.
-                if head.trim_ascii_start().first() == Some(&b'{') {
-                    routed.kind = Kind::Frames;
-                }
-                (routed, Delivery::TooLong)
-            }
+    pub(super) fn deliver(&mut self, incoming: Incoming<'_>) -> Outcome {
+        let (routed, delivery) = match incoming {
+            Incoming::Blank => return Outcome::Ignored,
+            Incoming::Junk(line) => return self.junk(line),
+            Incoming::Message(routed, delivery) => (routed, delivery),
         };
-        if routed.kind == Kind::Junk {
-            return self.junk(line);
-        }
         self.junk = Junk::default();
         if self.correlates {
             self.deliver_correlated(routed.kind, routed.id, delivery)
@@ -315,11 +338,6 @@ impl Mux {
 /// Each caller gets one delivery, so there is room; a caller that left does not matter.
 fn send(caller: &Sender<Delivery>, delivery: Delivery) {
     caller.try_send(delivery).ok();
-}
-
-fn is_blank(line: &[u8]) -> bool {
-    let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
-    line.trim_ascii().is_empty()
 }
 
 #[cfg(test)]

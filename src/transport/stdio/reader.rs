@@ -10,11 +10,12 @@ use std::process::{Child, ChildStderr, ExitStatus};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions};
 
 use crate::clock::Deadline;
 use crate::codec::lines::{Line, LineBuffer};
+use crate::transport::stdio::ready;
 use crate::transport::stdio::shared::{End, Shared};
 use crate::transport::stdio::tail::Tail;
 use crate::wire::text::shown;
@@ -29,6 +30,9 @@ const LAST_MOMENTS: Duration = Duration::from_millis(250);
 const TERM_GRACE: Duration = Duration::from_millis(200);
 /// How long the kernel may take to end what was killed.
 const KILL_GRACE: Duration = Duration::from_secs(2);
+/// How long killed orphans may take to be gone.
+const ORPHAN_GRACE: Duration = Duration::from_millis(200);
+const MOMENT: Duration = Duration::from_millis(2);
 
 pub(super) struct Reader {
     shared: Arc<Shared>,
@@ -256,16 +260,18 @@ impl Reader {
                 }
             }
         }
-        self.shared.set_stderr(self.tail.lines());
+        if total > 0 {
+            self.shared.set_stderr(self.tail.lines());
+        }
     }
 
     /// Waits until something can be read or the child has ended.
-    fn poll(&mut self, limit: Option<Duration>) -> Ready {
+    fn poll(&self, limit: Option<Duration>) -> Ready {
         let limit = match (limit, &self.pidfd) {
             (limit, Some(_)) => limit,
             (limit, None) => Some(limit.unwrap_or(GLANCE).min(GLANCE)),
         };
-        let shared = Arc::clone(&self.shared);
+        let shared = &self.shared;
         let wanted = PollFlags::IN;
         let mut fds = vec![PollFd::new(&self.wake, wanted)];
         let stdout = (self.stdout_open && shared.wants_lines()).then(|| {
@@ -280,12 +286,7 @@ impl Reader {
             fds.push(PollFd::from_borrowed_fd(it.as_fd(), wanted));
             fds.len() - 1
         });
-        let timeout = limit.map(|it| Timespec {
-            tv_sec: i64::try_from(it.as_secs()).unwrap_or(i64::MAX),
-            tv_nsec: i64::from(it.subsec_nanos()),
-        });
-        // Interrupted or not: the caller looks again.
-        poll(&mut fds, timeout.as_ref()).ok();
+        ready::wait(&mut fds, limit);
         let is_ready = |index: Option<usize>| index.is_some_and(|it| !fds[it].revents().is_empty());
         let (stdout, stderr) = (is_ready(stdout), is_ready(stderr));
         let woken = is_ready(Some(0));
@@ -333,7 +334,8 @@ impl Reader {
         }
         // After this its ids may be used again; nothing is signalled any more.
         match self.child.try_wait() {
-            Ok(Some(_)) => {}
+            Ok(Some(_)) if is_alone => {}
+            Ok(Some(_)) => self.wait_until_the_group_is_gone(),
             Ok(None) => log::warn!(
                 "provider `{}`: process {} was killed and does not end",
                 self.shared.provider(),
@@ -366,22 +368,22 @@ impl Reader {
         }
     }
 
+    /// A kill takes its time, and those whom the child left behind are nobody's to wait for: only
+    /// their group can be asked, once its leader is reaped. Where nobody reaps orphans it stays.
+    fn wait_until_the_group_is_gone(&self) {
+        let deadline = Deadline::after(ORPHAN_GRACE);
+        while rustix::process::test_kill_process_group(self.pid).is_ok() && !deadline.has_passed() {
+            ready::wait_for(self.wake.as_fd(), PollFlags::IN, MOMENT);
+        }
+    }
+
     fn poll_exit(&self, limit: Duration) {
-        let limit = limit.min(GLANCE);
-        let timeout = Timespec {
-            tv_sec: 0,
-            tv_nsec: i64::from(limit.subsec_nanos()),
-        };
         // The pidfd of a child that has ended is always readable: then this is only a pause.
         let fd = match (&self.pidfd, self.status_if_ended()) {
             (Some(pidfd), None) => pidfd.as_fd(),
             _ => self.wake.as_fd(),
         };
-        poll(
-            &mut [PollFd::from_borrowed_fd(fd, PollFlags::IN)],
-            Some(&timeout),
-        )
-        .ok();
+        ready::wait_for(fd, PollFlags::IN, limit.min(GLANCE));
     }
 
     fn signal(&self, signal: Signal) {

@@ -4,6 +4,8 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::codec::lines::without_mark;
+
 /// What a line turned out to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Routed {
@@ -41,7 +43,7 @@ impl Kind {
 }
 
 pub(super) fn route(line: &[u8]) -> Routed {
-    let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
+    let line = without_mark(line);
     match serde_json::from_slice::<Head<'_>>(line) {
         Ok(head) if line.trim_ascii_start().first() == Some(&b'{') => head.routed(),
         _ => scan(line).routed(),

@@ -7,14 +7,16 @@ use std::os::unix::net::UnixStream;
 use std::process::ChildStdout;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use crossbeam_channel::Sender;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::PollFlags;
 
 use crate::clock::Deadline;
 use crate::codec::lines::Line;
 use crate::error::{Error, LastWords};
-use crate::transport::stdio::mux::{Mux, Outcome};
+use crate::transport::stdio::mux::{Incoming, Mux, Outcome};
+use crate::transport::stdio::ready;
 use crate::wire::identity::ProviderId;
 
 /// What the reader and the callers share.
@@ -22,6 +24,8 @@ use crate::wire::identity::ProviderId;
 pub(super) struct Shared {
     provider: ProviderId,
     state: Mutex<State>,
+    /// Lines go here instead of being routed.
+    raw: Mutex<Option<Sender<Vec<u8>>>>,
     stdout: ChildStdout,
     line_limit: usize,
     received: AtomicU64,
@@ -36,8 +40,6 @@ pub(super) struct Shared {
 #[derive(Debug)]
 pub(super) struct State {
     pub(super) mux: Mux,
-    /// Lines go here instead of being routed.
-    raw: Option<Sender<Vec<u8>>>,
     pub(super) told: Option<End>,
     pub(super) closed: Option<End>,
 }
@@ -77,10 +79,10 @@ impl Shared {
             provider: provider.clone(),
             state: Mutex::new(State {
                 mux,
-                raw,
                 told: None,
                 closed: None,
             }),
+            raw: Mutex::new(raw),
             stdout,
             line_limit,
             received: AtomicU64::new(0),
@@ -125,7 +127,6 @@ impl Shared {
 
     /// Hands on a line; breaks if the connection cannot be trusted any more.
     pub(super) fn deliver(&self, line: Line<'_>) -> ControlFlow<End> {
-        let mut state = self.lock();
         if let Line::Whole(text) = line {
             log::trace!(
                 "provider `{}` < {}",
@@ -133,7 +134,7 @@ impl Shared {
                 String::from_utf8_lossy(text)
             );
         }
-        if let Some(raw) = &state.raw {
+        if let Some(raw) = &*self.raw() {
             let bytes = match line {
                 Line::Whole(text) => text.to_vec(),
                 Line::TooLong { head, .. } => head.to_vec(),
@@ -142,7 +143,8 @@ impl Shared {
             raw.try_send(bytes).ok();
             return ControlFlow::Continue(());
         }
-        match state.mux.deliver(line) {
+        let incoming = Incoming::of(line);
+        match self.lock().mux.deliver(incoming) {
             Outcome::Delivered | Outcome::Ignored => ControlFlow::Continue(()),
             Outcome::Late => {
                 log::debug!("provider `{}`: a late reply was dropped", self.provider);
@@ -154,10 +156,7 @@ impl Shared {
 
     /// Whether more lines can be taken.
     pub(super) fn wants_lines(&self) -> bool {
-        self.lock()
-            .raw
-            .as_ref()
-            .is_none_or(|it| it.len() < RAW_LINES)
+        self.raw().as_ref().is_none_or(|it| it.len() < RAW_LINES)
     }
 
     pub(super) fn told(&self) -> Option<End> {
@@ -170,8 +169,8 @@ impl Shared {
         let mut state = self.lock();
         state.closed = Some(end);
         state.mux.close();
-        state.raw = None;
         drop(state);
+        *self.raw() = None;
         self.set_quiet(true);
     }
 
@@ -195,6 +194,10 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn raw(&self) -> MutexGuard<'_, Option<Sender<Vec<u8>>>> {
+        self.raw.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub(super) fn tell(&self, state: &mut State, end: End) {
         state.told.get_or_insert(end);
         self.wake();
@@ -209,10 +212,8 @@ impl Shared {
     pub(super) fn wait_for_quiet(&self, deadline: Deadline) -> bool {
         let mut quiet = self.quiet.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
-            let zero = Timespec::default();
-            let mut fds = [PollFd::from_borrowed_fd(self.stdout.as_fd(), PollFlags::IN)];
             // First the pipe, then the flag: the reader lowers the flag before it reads.
-            let is_empty = poll(&mut fds, Some(&zero)) == Ok(0);
+            let is_empty = !ready::wait_for(self.stdout(), PollFlags::IN, Duration::ZERO);
             if is_empty && *quiet {
                 return self.lock().closed.is_none();
             }

@@ -111,6 +111,29 @@ impl Stdio {
         }
     }
 
+    /// Hands a request to `peer`; none if it is not the one that runs.
+    fn ask(
+        &self,
+        peer: &Arc<Peer>,
+        request: &Request,
+        deadline: Deadline,
+        may_wait: bool,
+    ) -> Result<Option<Asking>> {
+        let Some(connection) = self.running(peer) else {
+            return Ok(None);
+        };
+        let sent = send(&connection, peer, request, self.limited(deadline), may_wait)?;
+        Ok(Some(match sent {
+            Sent::WouldWait => Asking::WouldWait,
+            Sent::Exchange(exchange) => Asking::Asked(Asked {
+                provider: self.shared.provider.clone(),
+                wanted: wanted(request),
+                exchange,
+                _connection: connection,
+            }),
+        }))
+    }
+
     /// The running child, if `peer` is what it said in its handshake.
     fn running(&self, peer: &Arc<Peer>) -> Option<Arc<Connection>> {
         match &self.shared.lock().child {
@@ -153,18 +176,10 @@ impl Transport for Stdio {
         request: &Request,
         deadline: Deadline,
     ) -> Result<Started<'a>> {
-        let Some(connection) = self.running(peer) else {
-            return Ok(Started::OtherPeer);
-        };
-        let sent = send(&connection, peer, request, self.limited(deadline), false)?;
-        Ok(match sent {
-            Sent::WouldWait => Started::WouldWait,
-            Sent::Exchange(exchange) => Started::Pending(Box::new(Asked {
-                provider: self.shared.provider.clone(),
-                wanted: wanted(request),
-                exchange,
-                _connection: connection,
-            })),
+        Ok(match self.ask(peer, request, deadline, false)? {
+            None => Started::OtherPeer,
+            Some(Asking::WouldWait) => Started::WouldWait,
+            Some(Asking::Asked(asked)) => Started::Pending(Box::new(asked)),
         })
     }
 
@@ -174,20 +189,9 @@ impl Transport for Stdio {
         request: &Request,
         deadline: Deadline,
     ) -> Result<Option<Reply>> {
-        let Some(connection) = self.running(peer) else {
-            return Ok(None);
-        };
-        match send(&connection, peer, request, self.limited(deadline), true)? {
-            Sent::WouldWait => Ok(None),
-            Sent::Exchange(exchange) => {
-                let asked = Asked {
-                    provider: self.shared.provider.clone(),
-                    wanted: wanted(request),
-                    exchange,
-                    _connection: connection,
-                };
-                Box::new(asked).wait().map(Some)
-            }
+        match self.ask(peer, request, deadline, true)? {
+            None | Some(Asking::WouldWait) => Ok(None),
+            Some(Asking::Asked(asked)) => Box::new(asked).wait().map(Some),
         }
     }
 
@@ -253,10 +257,8 @@ impl Shared {
                 if connection.is_open() {
                     return Ok(Look::Running(Arc::clone(peer)));
                 }
+                let connection = Arc::clone(connection);
                 if !connection.is_retired() && !self.may_restart(&state) {
-                    let Child::Running(connection, _) = &state.child else {
-                        unreachable!("matched above");
-                    };
                     return Err(connection.closed());
                 }
             }
@@ -460,6 +462,11 @@ fn wanted(request: &Request) -> &'static str {
         Request::Query(_) => "frames",
         Request::Verify(_) => "verified",
     }
+}
+
+enum Asking {
+    Asked(Asked),
+    WouldWait,
 }
 
 /// A request on its way to a child.

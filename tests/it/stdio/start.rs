@@ -1,6 +1,7 @@
 //! How a child starts and how it ends.
 
 use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
 use contextgraph_sync::clock::monotonic_now;
@@ -208,6 +209,55 @@ fn a_child_that_ended_comes_back_only_if_it_may() {
     for _ in 0..2 {
         // A fresh one each time, which ends in the same way.
         closed(query(&host, "one"), &["signal: 9"]);
+    }
+}
+
+/// No test can be killed, so this one runs itself again as the host that is.
+#[cfg(target_os = "linux")]
+#[test]
+#[expect(clippy::disallowed_methods, reason = "it runs itself")]
+fn a_host_that_is_killed_leaves_no_polite_child() {
+    const PIDS: &str = "CONTEXTGRAPH_TEST_PIDS";
+    if let Some(dir) = std::env::var_os(PIDS) {
+        let host = host(LONG);
+        for name in ["one", "two"] {
+            let pid = Path::new(&dir).join(name);
+            let command = child("c-leaves-its-pid", pid.to_str().unwrap());
+            host.add_stdio(name, command).unwrap();
+        }
+        std::thread::park_timeout(LONG);
+        return;
+    }
+    let dir = TempDir::new();
+    let mut host = std::process::Command::new(std::env::current_exe().unwrap())
+        .args([
+            "--exact",
+            "stdio::start::a_host_that_is_killed_leaves_no_polite_child",
+        ])
+        .env(PIDS, dir.path())
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let pids = ["one", "two"].map(|name| {
+        let pid = || fs::read_to_string(dir.path().join(name)).unwrap_or_default();
+        soon(|| pid().ends_with('\n'));
+        pid().trim().to_owned()
+    });
+    host.kill().unwrap();
+    host.wait().unwrap();
+    for pid in pids {
+        soon(|| !is_running(&pid));
+    }
+}
+
+/// Looks until it is so.
+#[cfg(target_os = "linux")]
+#[track_caller]
+fn soon(is_so: impl Fn() -> bool) {
+    let started = monotonic_now();
+    while !is_so() {
+        assert!(started.elapsed() < LONG, "it never came to pass");
+        std::thread::park_timeout(Duration::from_millis(2));
     }
 }
 

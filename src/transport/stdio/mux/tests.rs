@@ -1,6 +1,6 @@
 use crossbeam_channel::{Receiver, TryRecvError};
 
-use super::{Delivery, JUNK_LINES, Mux, Outcome, Slot};
+use super::{Delivery, Incoming, JUNK_LINES, Mux, Outcome, Slot};
 use crate::clock::monotonic_now;
 use crate::codec::lines::Line;
 
@@ -31,7 +31,7 @@ fn correlating() -> (Mux, Receiver<()>) {
 }
 
 fn deliver(mux: &mut Mux, line: &str) -> Outcome {
-    mux.deliver(Line::Whole(line.as_bytes()))
+    mux.deliver(Incoming::of(Line::Whole(line.as_bytes())))
 }
 
 #[track_caller]
@@ -87,7 +87,7 @@ fn whatever_has_the_shape_of_a_reply_pays() {
     let (mut mux, turn) = in_turn();
     turn.try_recv().unwrap();
     let reply = mux.open(Slot::Query);
-    assert_eq!(mux.deliver(LONG), Outcome::Delivered);
+    assert_eq!(mux.deliver(Incoming::of(LONG)), Outcome::Delivered);
     assert_eq!(reply.try_recv(), Ok(Delivery::TooLong));
 }
 
